@@ -105,7 +105,7 @@ class Reference:
 def read_reference(words: Sequence[str]) -> Reference:
     """The reference that result files, folders of them, or names of references form together.
     Raises UserError."""
-    names = [name for word in words for name in _file_names(word)]
+    names = [name for word in words for name in file_names(word)]
     files = [open_results(name) for name in names]
     _require_one_kind(files)
     _require_one_identity(files)
@@ -120,6 +120,16 @@ def read_reference(words: Sequence[str]) -> Reference:
     return Reference(printable(", ".join(words)), rows, contexts)
 
 
+def file_names(word: str) -> list[str]:
+    """The result files below a folder, or else the word itself. Raises UsageError."""
+    if not Path(word).is_dir():
+        return [word]
+    names = sorted(str(path) for path in Path(word).rglob("*.jsonl"))
+    if not names:
+        raise UsageError(f"{in_quotes(word)}: is a folder without a result file (NAME.jsonl)")
+    return names
+
+
 def spread_of(values: Iterable[Mapping[object, float]]) -> FamilySpread | None:
     """The spread between devices in a family, from the values of its rows by device; None unless
     two devices have measured all of them."""
@@ -129,16 +139,6 @@ def spread_of(values: Iterable[Mapping[object, float]]) -> FamilySpread | None:
         return None
     means = [statistics.fmean(math.log(row[device]) for row in rows) for device in devices]
     return FamilySpread(len(devices), statistics.stdev(means))
-
-
-def _file_names(word: str) -> list[str]:
-    """The result files below a folder, or else the word itself."""
-    if not Path(word).is_dir():
-        return [word]
-    names = sorted(str(path) for path in Path(word).rglob("*.jsonl"))
-    if not names:
-        raise UsageError(f"{in_quotes(word)}: is a folder without a result file (NAME.jsonl)")
-    return names
 
 
 def _require_one_kind(files: Sequence[ResultFile]) -> None:

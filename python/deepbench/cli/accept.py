@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from deepbench.cli.option_types import FILE
 from deepbench.cli.options import BACKEND, backend_option
 from deepbench.errors import UsageError, in_quotes
 from deepbench.problems.ranges import whole_number
+from deepbench.references.lookup import require_distinct_output
 from deepbench.results import atomic_write
 from deepbench.runner.launcher import launch_environment
 from deepbench.runner.progress import Screen
@@ -49,8 +51,9 @@ def main(line: CommandLine) -> int:
     from deepbench.report.comparison.table import table_parts
 
     _refuse_misuse(line)
-    devices, report = _device_list(line), _report_path(line)
-    reference = read_reference(_reference_names(line))
+    names = _reference_names(line)
+    devices, report = _device_list(line), _report_path(line, names)
+    reference = read_reference(names)
     request = Request(
         minutes=line.real(_MINUTES.flag) or _DEFAULT_MINUTES,
         backend=backend_option(line),
@@ -112,14 +115,19 @@ def _excused_words(line: CommandLine) -> frozenset[str]:
     return frozenset(words)
 
 
-def _report_path(line: CommandLine) -> Path | None:
-    """The page to write, which has been checked to be writable. Raises UserError."""
+def _report_path(line: CommandLine, names: Sequence[str]) -> Path | None:
+    """The page to write, which has been checked to be writable and not to be a file of the
+    reference. Raises UserError."""
+    from deepbench.accept.reference import file_names
+
     text = line.get(_REPORT.flag)
     if text is None:
         return None
     path = Path(text)
     if path.suffix.lower() not in _SUFFIXES:
         raise UsageError(f"--report {in_quotes(text)}: must be named PAGE.html or PAGE.md")
+    read = [name for word in names for name in file_names(word)]
+    require_distinct_output(text, read, _REPORT.flag)
     atomic_write.require_writable(path, line.has(_OVERWRITE.flag))
     return path
 

@@ -40,8 +40,8 @@ any of its layouts, or that 'report --format xlsx' wrote.
 
 def main(line: CommandLine) -> int:
     output, times = line.get("--output"), line.get("--times")
-    for written in (output, times):
-        require_distinct_output(written, line.words)
+    require_distinct_output(output, line.words)
+    require_distinct_output(times, line.words, "--times")
     if len(line.words) == 1:
         _refuse_result_file(line.words[0])
     is_workbook = len(line.words) == 1 and _is_workbook(line.words[0])

@@ -53,18 +53,18 @@ def _refuse_workbook(word: str) -> None:
         raise UsageError(f"{in_quotes(word)} is a workbook; {made} makes a result file of it")
 
 
-def require_distinct_output(output: str | None, read: Iterable[str]) -> None:
-    """Raises UsageError if the output is the name of a folder, or one of the input files, which
-    would be lost."""
+def require_distinct_output(output: str | None, read: Iterable[str], flag: str = "-o") -> None:
+    """Raises UsageError if the output, which `flag` gives, is the name of a folder, or one of the
+    input files, which would be lost."""
     if output is not None and output.endswith("/"):
-        raise UsageError(f"-o {in_quotes(output)}: names a folder; name a file")
+        raise UsageError(f"{flag} {in_quotes(output)}: names a folder; name a file")
     for word in read:
         if (
             output is not None
             and _is_file(output)
             and source_identity(word) == source_identity(output)
         ):
-            raise UsageError(f"-o {in_quotes(output)}: is also an input; choose another output")
+            raise UsageError(f"{flag} {in_quotes(output)}: is also an input; choose another output")
 
 
 def source_identity(word: str) -> object:

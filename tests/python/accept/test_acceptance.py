@@ -272,6 +272,27 @@ def test_bad_usage_is_one_line(
     assert error in err
 
 
+@pytest.mark.parametrize("is_symbolic", [True, False])
+@pytest.mark.parametrize("against", ["mine.jsonl", "."])
+def test_the_report_never_replaces_the_reference(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    against: str,
+    is_symbolic: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, link = Path("mine.jsonl"), Path("page.html")
+    file.write_text(result_file_text([make_gemm()], make_context()))
+    before = file.read_bytes()
+    (link.symlink_to if is_symbolic else link.hardlink_to)(file)
+    words = ("--against", against, "--report", "page.html", "--overwrite")
+    status, out, err = run_command(capsys, "accept", *words)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "--report 'page.html': is also an input; choose another output" in err
+    assert file.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("against", "error"),
     [
