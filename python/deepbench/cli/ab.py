@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ from deepbench.errors import UsageError, UserError, in_quotes
 from deepbench.problems.problem_arguments import operation_name
 from deepbench.problems.selection import Selection, select, select_files
 from deepbench.redaction import without_secrets
+from deepbench.references.lookup import require_distinct_output
 from deepbench.report.ab import FORMATS, render
 from deepbench.results.output_names import require_result_name
 from deepbench.runner.progress import Screen
@@ -57,6 +59,7 @@ row differs, 1 if any does or runs on one side only, and 2 for any error.
 
 def main(line: CommandLine) -> int:
     setups = _setups(line)
+    _require_distinct_files(line, setups)
     options = run_options(line, {"ceilings": "no"})
     selection = _selection(line, options.corrected)
     screen = Screen()
@@ -78,6 +81,13 @@ def _setups(line: CommandLine) -> tuple[Setup, Setup]:
     base = None if name is None else name.removesuffix(_FILE_SUFFIX)
     files = [None if base is None else Path(f"{base}_{side}{_FILE_SUFFIX}") for side in "ab"]
     return Setup("A", a, files[0]), Setup("B", b, files[1])
+
+
+def _require_distinct_files(line: CommandLine, setups: Iterable[Setup]) -> None:
+    """Raises UsageError if the file of a side is a suite that is read."""
+    read = line.words[1:] if line.words[:1] == ("run",) else ()
+    for setup in setups:
+        require_distinct_output(None if setup.output is None else str(setup.output), read)
 
 
 def _selection(line: CommandLine, corrected: bool) -> Selection:

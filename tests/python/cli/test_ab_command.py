@@ -113,6 +113,25 @@ def test_a_full_disk_is_no_difference(plugin: Path, tmp_path: Path) -> None:
     assert "both_a.jsonl: may not grow further" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize("side", "ab")
+@pytest.mark.parametrize("is_symbolic", [True, False])
+def test_the_rows_never_replace_the_suite(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    side: str,
+    is_symbolic: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    suite, link = Path("suite.txt"), Path(f"x_{side}.jsonl")
+    suite.write_text("gemm m=8 n=8 k=8\n")
+    (link.symlink_to if is_symbolic else link.hardlink_to)(suite)
+    status, out, err = run_command(capsys, "ab", "run", "suite.txt", "-o", "x", "--overwrite")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert f"-o 'x_{side}.jsonl': is also an input; choose another output" in err
+    assert suite.read_text() == "gemm m=8 n=8 k=8\n"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
