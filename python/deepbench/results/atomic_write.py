@@ -54,12 +54,12 @@ def write(path: Path, data: bytes, overwrite: bool) -> None:
     """Writes the file. Raises WriteError."""
     require_writable(path, overwrite)
     try:
-        target = path.resolve()  # a link stays a link
-        if target.exists() and not target.is_file():
-            with os.fdopen(output_place.open_output(target, os.O_WRONLY), "wb") as file:
+        # The given path is examined: /dev/stdout leads to a pipe, which has no path of its own.
+        if path.exists() and not path.is_file():
+            with os.fdopen(output_place.open_output(path, os.O_WRONLY), "wb") as file:
                 file.write(data)
         else:
-            _replace(target, data)
+            _replace(path.resolve(), data)  # a link stays a link
     except OSError as error:
         reason = _REASONS.get(error.errno or 0, error.strerror or str(error))
         raise WriteError(f"{path}: {reason}", exit_status=1) from None

@@ -64,14 +64,17 @@ def _broken_link_reason(path: Path) -> str | None:
 
 
 def open_output(path: Path, flags: int) -> int:
-    """Opens a file for writing. Raises OSError, also for a pipe that nobody reads: opening it would
-    wait for a reader without an end."""
+    """Opens a file for writing. Raises OSError, also for a socket, and for a pipe that nobody
+    reads: opening it would wait for a reader without an end."""
     flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         descriptor = os.open(path, flags, 0o666)
     except OSError as error:
         if error.errno == errno.ENXIO and path.is_fifo():
             reason = "is a pipe that nobody reads; start its reader first"
+            raise OSError(errno.ENXIO, reason, str(path)) from None
+        if error.errno == errno.ENXIO and path.is_socket():
+            reason = "is a socket, which cannot be opened; name a file or a pipe"
             raise OSError(errno.ENXIO, reason, str(path)) from None
         raise
     os.set_blocking(descriptor, True)

@@ -418,6 +418,13 @@ def test_problems_run_and_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cpu")
+def test_rows_go_to_a_pipe_that_standard_output_is() -> None:
+    done = deepbench(*SMALL, *BRIEF, "-o", "/dev/stdout")
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [line["type"] for line in lines] == ["context", "row", "row"]
+
+
 def test_in_process_gives_the_same_rows() -> None:
     done = deepbench(*SMALL, "--in-process", *BRIEF, "--format", "json")
     rows = json.loads(done.stdout)["rows"]

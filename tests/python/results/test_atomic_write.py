@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import stat
 from pathlib import Path
 
@@ -74,6 +75,21 @@ def test_devices_are_written_as_they_are() -> None:
         atomic_write.write(Path("/dev/full"), b"x" * 100_000, overwrite=False)
     atomic_write.write(Path("/dev/null"), b"text", overwrite=False)
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_a_pipe_without_a_path_of_its_own_is_written() -> None:
+    """As /dev/stdout names the pipe to another program."""
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as file:
+        atomic_write.write(Path(f"/dev/fd/{writer}"), b"text", overwrite=False)
+        os.close(writer)
+        assert file.read() == b"text"
+
+
+def test_a_socket_is_refused() -> None:
+    """As /dev/stdout may name one."""
+    with socket.socket() as one, pytest.raises(WriteError, match="is a socket, which cannot"):
+        atomic_write.write(Path(f"/dev/fd/{one.fileno()}"), b"text", overwrite=False)
 
 
 @pytest.mark.parametrize(
