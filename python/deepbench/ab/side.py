@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from deepbench.errors import printable_line
 from deepbench.json_types import JsonObject
 from deepbench.problems.selection import Selection
 from deepbench.redaction import without_secrets
@@ -36,10 +37,10 @@ class Setup:
 
     @property
     def text(self) -> str:
-        """'OMP_NUM_THREADS=1', secrets redacted."""
+        """'OMP_NUM_THREADS=1', secrets redacted. A line without control characters."""
         shown = without_secrets(self.variables)
         words = " ".join(f"{name}={value}" for name, value in shown.items())
-        return words or "the environment as it is"
+        return printable_line(words) or "the environment as it is"
 
 
 class Side:

@@ -63,6 +63,14 @@ def test_a_slower_row_is_named_and_the_files_of_both_sides_are_kept(
     assert (status, "exists; --overwrite replaces it" in err) == (2, True)
 
 
+def test_a_value_makes_no_line_of_its_own_and_steers_no_terminal(ab: Ab) -> None:
+    status, out, err = ab("--a", "X=1\nB = Y=2", "--b", "X=\x1b[31mred")
+    assert status == 0
+    assert "\nA = X=1 B = Y=2\nB = X=\N{REPLACEMENT CHARACTER}[31mred\n" in out
+    assert "deepbench: A = X=1 B = Y=2\n" in err
+    assert "\x1b" not in out + err
+
+
 def test_a_row_that_fails_on_one_side_is_named(ab: Ab) -> None:
     status, out, _ = ab(of_b=f"{TIMES}; when m=16 fail prepare out_of_memory 5 GiB asked")
     assert status == 1
