@@ -213,7 +213,10 @@ def option_for_synonym(word: str, known: Mapping[str, Option]) -> str:
 def _command_line(options: Sequence[Option], ctx: click.Context) -> CommandLine:
     values = {option.flag: ctx.params.get(option.name or "") for option in options}
     given = {flag: value for flag, value in values.items() if value is not None}
-    return CommandLine(tuple(ctx.params["words"]), given, ctx.meta.get(_ARGUMENTS, ()))
+    words = tuple(ctx.params["words"])
+    if "" in words:  # as a path, it would be the working directory
+        raise UsageError("'': the name is empty; name one or leave it out")
+    return CommandLine(words, given, ctx.meta.get(_ARGUMENTS, ()))
 
 
 def _require_given_once(ctx: click.Context, parameter: click.Parameter, value: object) -> object:

@@ -20,8 +20,8 @@ class FileName(StringParamType):
     with errors of its own."""
 
     def __init__(self, instead: str = "name one") -> None:
-        """`instead` ends the error message for '-', which other programs take for a standard
-        stream."""
+        """`instead` ends the error message for an empty name, and for '-', which other programs
+        take for a standard stream."""
         self.instead = instead
 
     def shell_complete(
@@ -90,6 +90,8 @@ class OptionValue(StringParamType):
         text = str(value)
         if text == "-" and isinstance(self.inner, FileName):
             raise UsageError(f"{self._flag} '-': '-' is not a file; {self.inner.instead}")
+        if not text and isinstance(self.inner, FileName):
+            raise UsageError(f"{self._flag} '': the name is empty; {self.inner.instead}")
         if not text or (text.startswith("-") and not _is_number(text)):
             raise UsageError(f"{self._flag} needs a value: {self._usage}")
         try:

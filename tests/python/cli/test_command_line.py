@@ -77,6 +77,28 @@ BRIEF = ("--samples", "3", "--no-ceilings")
             "--constant: gemm has no operand 'q' that may be constant; it has a b",
         ),
         (["gemm", "m=\udcff"], "is not UTF-8 text"),
+        *(
+            ([*command, ""], "'': the name is empty; name one")
+            for command in (
+                ["check-result"],
+                ["model"],
+                ["import", "-o", "a.txt"],
+                ["run"],
+                ["workload"],
+                ["show"],
+                ["list"],
+                ["compare", "x"],
+                ["report", "-o", "a.html"],
+                ["accept", "--against", "x"],
+                ["ab", "run"],
+                ["gemm"],
+            )
+        ),
+        (["compare", "", "x"], "'': the name is empty; name one"),
+        (["gemm", "-o", ""], "--output '': the name is empty; rows go to standard output"),
+        (["gemm", "--against="], "--against '': the name is empty; name one"),
+        (["accept", "--against", ""], "--against '': the name is empty; name one"),
+        (["report", "x", "-o", ""], "--output '': the name is empty; without --output, markdown"),
     ],
 )
 def test_bad_usage_is_one_line(
