@@ -20,7 +20,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from deepbench.runner import ranks
 from deepbench.runner.ranks import RankRequest
@@ -41,6 +41,7 @@ _HANG_SLACK_S = 5.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
+    lines = _reserve_stdin()
     write = _reserve_stdout()
     try:
         request, rest = _parse_rank_request(list(arguments))
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prefer_as_oom_victim()
     if rest[0] == "--inspect":
         return _inspect_backend(" ".join(rest[1:]), write)
-    return _serve_rows(request, rest, write)
+    return _serve_rows(request, rest, lines, write)
 
 
 def _parse_rank_request(arguments: list[str]) -> tuple[RankRequest, list[str]]:
@@ -71,7 +72,9 @@ def _parse_rank_request(arguments: list[str]) -> tuple[RankRequest, list[str]]:
     return request, arguments
 
 
-def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str], None]) -> int:
+def _serve_rows(
+    request: RankRequest, words: Sequence[str], lines: BinaryIO, write: Callable[[str], None]
+) -> int:
     from deepbench import libraries
 
     backend, options = words[0], " ".join(words[1:])
@@ -94,14 +97,14 @@ def _serve_rows(request: RankRequest, words: Sequence[str], write: Callable[[str
         except (RuntimeError, ValueError) as error:
             return _refuse_rank(write, str(error))
         if group is None or group.rank == 0:
-            return _answer_lines(runner, write)
+            return _answer_lines(runner, lines, write)
         # Starting may take longer than a row, and has limits of its own.
         if request.hang_limit_s is not None:
             group.limit_silence_of_rank_zero(request.hang_limit_s + _HANG_SLACK_S)
         return _follow_rank_zero(runner)
 
 
-def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
+def _answer_lines(runner: Runner, lines: BinaryIO, write: Callable[[str], None]) -> int:
     from deepbench._core import asks_for_chain, gives_ceiling
 
     write(runner.hello())
@@ -110,7 +113,7 @@ def _answer_lines(runner: Runner, write: Callable[[str], None]) -> int:
     runner.on_ceiling(write)
     own_pid = os.getpid()
     position = 0
-    for line in sys.stdin.buffer:
+    for line in lines:
         text = line.decode("utf-8", errors="replace").strip()
         if not text or text.startswith("#"):
             continue
@@ -163,6 +166,17 @@ def _inspect_backend(backend: str, write: Callable[[str], None]) -> int:
     libraries.export_library_path(backend)
     write(_core.inspect(backend, libraries.plugin_paths(_print_warning)))
     return 0
+
+
+def _reserve_stdin() -> BinaryIO:
+    """Reserves standard input for the protocol. A backend or a process that it starts finds
+    standard input empty, and takes no line away."""
+    null = os.open(os.devnull, os.O_RDONLY)  # number 0 in a process without standard input
+    protocol = os.dup(0)
+    os.dup2(null, 0)
+    if null != 0:
+        os.close(null)
+    return os.fdopen(protocol, "rb")
 
 
 def _reserve_stdout() -> Callable[[str], None]:

@@ -43,6 +43,18 @@ static inline void close_descriptors(void) {
     if (descriptor != STDERR_FILENO) close(descriptor);
 }
 
+/* Prints a row that was not measured on standard output. */
+static inline void print_row(void) {
+  puts("{\"type\": \"row\", \"position\": 1}");
+  fflush(stdout);
+}
+
+/* Reads a part of standard input, which may wait for it. */
+static inline void read_input(void) {
+  char bytes[1 << 12];
+  if (read(STDIN_FILENO, bytes, sizeof bytes) < 0) abort();
+}
+
 static inline deepbench_status inject_fault(const Fault* fault) {
   switch (fault->kind) {
     case kCrash:
@@ -66,6 +78,12 @@ static inline deepbench_status inject_fault(const Fault* fault) {
       return DEEPBENCH_OK;
     case kClose:
       close_descriptors();
+      return DEEPBENCH_OK;
+    case kPrintRow:
+      print_row();
+      return DEEPBENCH_OK;
+    case kReadInput:
+      read_input();
       return DEEPBENCH_OK;
     case kOrphan:
       crash_with_orphan();

@@ -51,8 +51,8 @@ static const char* const kSlotNames[kSlots] = {
 
 static const char* const kStatusNames[] = {"ok",          "unsupported", "invalid", "out_of_memory",
                                            "device_lost", "failed"};
-static const char* const kFaultNames[] = {"fail", "crash", "abort", "hang",  "killed",
-                                          "exit", "sleep", "fork",  "close", "orphan"};
+static const char* const kFaultNames[] = {"fail",  "crash", "abort", "hang",   "killed", "exit",
+                                          "sleep", "fork",  "close", "orphan", "print",  "read"};
 typedef enum FaultKind {
   kFail,
   kCrash,
@@ -63,7 +63,9 @@ typedef enum FaultKind {
   kSleep,
   kFork,
   kClose,
-  kOrphan
+  kOrphan,
+  kPrintRow,
+  kReadInput
 } FaultKind;
 
 typedef enum Mutant {

@@ -4,6 +4,7 @@ and the real worker. Each fault costs its row and nothing else."""
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -152,7 +153,51 @@ def test_a_worker_without_descriptors_ends_with_one_line(
     assert reason in (closed["reason"] or "")
 
 
-@pytest.mark.parametrize("slot", ["describe", "prepare", "time_batch", "destroy"])
+# A kernel is destroyed after its row is answered.
+SLOTS = ["describe", "prepare", "time_batch", "destroy"]
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+@pytest.mark.parametrize("ranks", [(), ("--ranks", "2")], ids=["alone", "ranks"])
+def test_what_a_backend_prints_on_standard_output_is_no_answer(
+    plugin: Path, tmp_path: Path, slot: str, ranks: tuple[str, ...]
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    options = ("--samples", "2", *ranks)
+    done = run_scripted_gemm(plugin, file, f"print {slot}", "9,10,11", *options)
+    assert done.returncode == 0, done.stderr
+    assert row_statuses(file) == ["ok"] * 3
+    printed = '{"type": "row", "position": 1}'
+    assert printed in done.stderr
+    assert printed not in done.stdout
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+@pytest.mark.parametrize("ranks", [(), ("--ranks", "2")], ids=["alone", "ranks"])
+def test_a_backend_that_reads_standard_input_takes_no_line_away(
+    plugin: Path, tmp_path: Path, slot: str, ranks: tuple[str, ...]
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    options = ("--samples", "2", "--hang-limit", "12", *ranks)
+    done = run_scripted_gemm(plugin, file, f"read {slot}", "9,10,11", *options)
+    assert done.returncode == 0, done.stderr
+    assert row_statuses(file) == ["ok"] * 3
+
+
+def test_a_rank_without_standard_input_keeps_standard_output(plugin: Path) -> None:
+    """The first descriptor that a worker opens would be 0."""
+    command = shlex.join(worker_command(str(plugin), [], is_child=False))
+    done = subprocess.run(
+        ["sh", "-c", f"{command} <&-"],
+        env=os.environ | {"DEEPBENCH_FAKE_SCRIPT": "read describe;print describe"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    [hello] = done.stdout.splitlines()
+    assert hello.startswith('{"type": "hello"')
+
+
+@pytest.mark.parametrize("slot", SLOTS)
 def test_a_second_process_of_a_backend_answers_nothing(
     plugin: Path, tmp_path: Path, slot: str
 ) -> None:
