@@ -92,6 +92,33 @@ TEST_CASE("what a slot throws ends the row, and the slot is named") {
         "out");
 }
 
+TEST_CASE("what last_error throws keeps the status of the slot that failed") {
+  deepbench_backend table = {};
+  table.name = "broken";
+  table.describe = [](deepbench_sink) -> deepbench_status { return DEEPBENCH_DEVICE_LOST; };
+  table.last_error = []() -> const char* { throw std::runtime_error("no reason today"); };
+  const Backend backend(&table, "");
+  CHECK(failure_of([&] { backend.describe(); }) ==
+        "device_lost | describe: last_error: it threw an exception: no reason today");
+  table.last_error = []() -> const char* { throw 42; };
+  CHECK(failure_of([&] { backend.describe(); }) ==
+        "device_lost | describe: last_error: it threw something that is no exception");
+}
+
+TEST_CASE("what extension throws ends the row") {
+  deepbench_backend table = {};
+  table.name = "broken";
+  table.extension = [](const char*) -> const void* { throw std::runtime_error("none today"); };
+  const Backend backend(&table, "");
+  const std::string thrown =
+      "failed | backend broken: extension: it threw an exception: none today";
+  CHECK(failure_of([&] { backend.energy_joules(0); }) == thrown);
+  CHECK(failure_of([&] { backend.chain({}); }) == thrown);
+  CHECK(failure_of([&] {
+          backend.join(std::make_shared<Group>(0, std::vector<Member>(1), std::vector<Socket>(1)));
+        }) == thrown);
+}
+
 TEST_CASE("a mistake in a script does not go unnoticed") {
   CHECK(failure_of([] { call_every_slot(fake_backend("time 5\ntmie 6")); }) ==
         "failed | describe: fake script, line 2: unknown verb in 'tmie 6'");

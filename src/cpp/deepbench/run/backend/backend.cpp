@@ -52,10 +52,30 @@ Status row_status(deepbench_status status) {
                    "backend " + std::string(table.name) + ": " + slot + ": " + what);
 }
 
+// What a slot has thrown, within a handler.
+std::string thrown_text() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return "it threw an exception: " + shown_text(error.what());
+  } catch (...) {
+    return "it threw something that is no exception";
+  }
+}
+
+// Why a slot failed. A backend that throws instead of giving the reason changes no status.
+std::string last_error(const deepbench_backend& table) {
+  try {
+    const char* said = table.last_error();
+    return shown_text(said && *said ? said : "no reason given");
+  } catch (...) {
+    return "last_error: " + thrown_text();
+  }
+}
+
 void check_status(const deepbench_backend* table, deepbench_status status, const char* slot) {
   if (status == DEEPBENCH_OK) return;
-  const char* said = table->last_error();
-  const std::string reason = shown_text(said && *said ? said : "no reason given");
+  const std::string reason = last_error(*table);
   // The reason names the slot unless the problem is unsupported, which is not the slot's failure.
   throw RowFailure(row_status(status),
                    status == DEEPBENCH_UNSUPPORTED ? reason : std::string(slot) + ": " + reason);
@@ -63,22 +83,20 @@ void check_status(const deepbench_backend* table, deepbench_status status, const
 
 // Calls a slot and returns its result. Exceptions must not cross the boundary; one that does ends
 // the row.
-template <class... Parameters, class... Arguments>
-deepbench_status status_of(const deepbench_backend& table, const char* slot,
-                           deepbench_status (*function)(Parameters...), Arguments... arguments) {
+template <class Result, class... Parameters, class... Arguments>
+Result result_of(const deepbench_backend& table, const char* slot,
+                 Result (*function)(Parameters...), Arguments... arguments) {
   try {
     return function(arguments...);
-  } catch (const std::exception& error) {
-    refuse(table, slot, "it threw an exception: " + shown_text(error.what()));
   } catch (...) {
-    refuse(table, slot, "it threw something that is no exception");
+    refuse(table, slot, thrown_text());
   }
 }
 
 template <class... Parameters, class... Arguments>
 void call(const deepbench_backend& table, const char* slot,
           deepbench_status (*function)(Parameters...), Arguments... arguments) {
-  check_status(&table, status_of(table, slot, function, arguments...), slot);
+  check_status(&table, result_of(table, slot, function, arguments...), slot);
 }
 
 // Calls a slot that emits values, and returns them if they are within the limits.
@@ -120,7 +138,8 @@ std::vector<std::string> valid_candidate_ids(const std::vector<std::string>& giv
 // version counts as absent.
 template <class Extension>
 const Extension* extension(const deepbench_backend& table, const char* name) {
-  const void* const found = table.extension ? table.extension(name) : nullptr;
+  const void* const found =
+      table.extension ? result_of(table, "extension", table.extension, name) : nullptr;
   const auto* const extension = static_cast<const Extension*>(found);
   return extension && extension->struct_size >= sizeof(Extension) ? extension : nullptr;
 }
@@ -255,7 +274,7 @@ void Kernel::restore() {
 bool Kernel::refill(const std::string& inputs, uint64_t seed) {
   if (!table_->refill) return false;
   const deepbench_status status =
-      status_of(*table_, "refill", table_->refill, handle_.get(), inputs.c_str(), seed);
+      result_of(*table_, "refill", table_->refill, handle_.get(), inputs.c_str(), seed);
   if (status == DEEPBENCH_UNSUPPORTED) return false;
   check_status(table_, status, "refill");
   return true;
@@ -319,7 +338,7 @@ void Kernel::adopt_forward_states(const Kernel& tested) {
       extension<deepbench_forward_state>(*table_, DEEPBENCH_FORWARD_STATE);
   if (!forward_state || !forward_state->adopt || table_ != tested.table_) return;
   int32_t answer = DEEPBENCH_STATES_UNKNOWN;
-  const deepbench_status status = status_of(*table_, "adopt", forward_state->adopt, handle_.get(),
+  const deepbench_status status = result_of(*table_, "adopt", forward_state->adopt, handle_.get(),
                                             tested.handle_.get(), &answer);
   if (status == DEEPBENCH_UNSUPPORTED) return;  // as if the backend lacked the extension
   check_status(table_, status, "adopt");
