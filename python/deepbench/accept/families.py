@@ -8,8 +8,10 @@ nearly that rank precede them if enough devices measured them to show how device
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from deepbench.accept.reference import RESTED, SUSTAINED, Reference, ReferenceRow, spread_of
 from deepbench.json_types import JsonObject
@@ -20,6 +22,7 @@ _MEMORY_KINDS = ("read", "write", "copy")  # transfers within a device
 _LONGEST_CALL_NS = 5e8  # a longer call would take more than a row's time
 _NEARLY = 0.8  # of a row's rank, with which one of enough devices precedes it
 _MOST_PER_GROUP = 3  # rows of one precision, or of one kind of transfer
+_MOST_SETS = 100  # of devices, each of which is compared with those of all rows of a group
 _REST_ROW_S, _SUSTAINED_ROW_S = 2.5, 6.0  # approximate duration of a row
 
 
@@ -59,18 +62,19 @@ class Family:
     def _judging(self, group: Sequence[ReferenceRow], most: int) -> list[ReferenceRow]:
         """The rows that the same devices measured, enough to judge another one, of nearly the rank
         of those that they precede: as many rows as are needed, and then as many devices as
-        possible."""
-        sets = dict.fromkeys(frozenset(self.by_device(row)) for row in group)  # in their order
+        possible. At most `most` rows."""
+        ranks = [self.rank_of(row) for row in group]
+        measured_by = [frozenset(self.by_device(row)) for row in group]
         found: dict[frozenset[object], list[ReferenceRow]] = {}
-        for devices in sets:
-            if len(devices) >= FEWEST_DEVICES:
-                shared = [row for row in group if devices <= self.by_device(row).keys()]
-                found[devices] = [
-                    row
-                    for row, better in zip(shared, group, strict=False)
-                    if self.rank_of(row) >= _NEARLY * self.rank_of(better)
-                ]
-        best = max(found, key=lambda one: (min(len(found[one]), most), len(one)), default=None)
+        for devices in _commonest(one for one in measured_by if len(one) >= FEWEST_DEVICES):
+            shared = (index for index, one in enumerate(measured_by) if devices <= one)
+            nearly_best = (
+                group[index]
+                for index, better in zip(shared, ranks, strict=False)
+                if ranks[index] >= _NEARLY * better
+            )
+            found[devices] = list(islice(nearly_best, most))
+        best = max(found, key=lambda one: (len(found[one]), len(one)), default=None)
         return [] if best is None else found[best]
 
     def spread(self, rows: Sequence[ReferenceRow]) -> FamilySpread | None:
@@ -95,6 +99,13 @@ class Family:
         for row in rows:
             groups.setdefault(self.group_of(row), []).append(row)
         return groups.values()
+
+
+def _commonest(sets: Iterable[frozenset[object]]) -> list[frozenset[object]]:
+    """The different sets in their order. Of more than _MOST_SETS those that occur most often."""
+    counts = Counter(sets)
+    kept = {one for one, _ in counts.most_common(_MOST_SETS)}
+    return [one for one in counts if one in kept]
 
 
 def _always(device: JsonObject, count: int) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deepbench.accept.reference import read_reference
+from deepbench.accept.families import COMPUTE, chosen_rows
+from deepbench.accept.reference import Reference, read_reference
 from deepbench.errors import UserError
 from example_rows import make_context, make_gemm
 from report_files import result_file_text
@@ -73,3 +77,26 @@ def test_malformed_devices_are_refused(tmp_path: Path, devices: object) -> None:
     write_device(tmp_path, 0, make_gemm(devices=devices))
     with pytest.raises(UserError, match="devices"):
         read_reference([str(tmp_path)])
+
+
+def test_choosing_among_many_different_sets_of_devices_is_linear(tmp_path: Path) -> None:
+    """Comparing the devices of each row with those of each other row takes minutes here."""
+    write_device(tmp_path, 0, make_gemm())
+    one = read_reference([str(tmp_path)])
+    [row] = one.rows
+    sets = islice(combinations(range(22), 5), 20_000)
+    rows = tuple(replace(row, times_ns=dict.fromkeys(devices, 1e5)) for devices in sets)
+    begin = time.process_time()
+    choice = chosen_rows(Reference("many", rows, one.contexts), 600, 1)
+    assert time.process_time() - begin < 30
+    assert choice[COMPUTE] == rows[:1]
+
+
+def test_of_many_sets_of_devices_the_commonest_are_considered(tmp_path: Path) -> None:
+    write_device(tmp_path, 0, make_gemm())
+    one = read_reference([str(tmp_path)])
+    [row] = one.rows
+    sets = [*islice(combinations(range(22), 5), 200), *[range(100, 106)] * 2]
+    rows = tuple(replace(row, times_ns=dict.fromkeys(devices, 1e5)) for devices in sets)
+    choice = chosen_rows(Reference("many", rows, one.contexts), 600, 1)
+    assert choice[COMPUTE] == rows[-2:]
