@@ -42,6 +42,7 @@ _REST_KEY = b'"rest_ns"'  # a row with this key was preceded by rests of the dev
 _GZIP_MAGIC = b"\x1f\x8b"
 _MAX_BLANK_LINES = 1000
 _MAX_VERSION_SHOWN = 40
+_MAX_OPTIONS = 256  # a run states about thirty
 _MAX_ATTRIBUTE_NAMES = 256  # all operations together have about forty
 
 
@@ -246,6 +247,7 @@ def _parse_context(path: Path, line: bytes, whole: bool) -> JsonObject:
         schema.check_context(value)
     except schema.SchemaError as error:
         raise ResultError(f"{path}:1: {error}") from None
+    _refuse_too_many_options(path, value)
     return redacted_context(value)
 
 
@@ -297,6 +299,15 @@ def _rows_of_visits(
     except ValueError as error:
         raise ResultError(f"{path}: its visits cannot be combined: {error}") from None
     return [row for position, row in combined.items() if position not in known]
+
+
+def _refuse_too_many_options(path: Path, context: JsonObject) -> None:
+    """Limits the number of options, since each row is grouped by all of them."""
+    for key in ("options", "option_values"):
+        if (count := len(context.get(key) or ())) > _MAX_OPTIONS:
+            raise ResultError(
+                f"{path}:1: {key} has {count:,} names; a result file has at most {_MAX_OPTIONS}"
+            )
 
 
 def _refuse_too_many_attributes(path: Path, rows: list[Row]) -> None:

@@ -178,6 +178,15 @@ def test_a_table_would_have_no_end(tmp_path: Path) -> None:
         read(path)
 
 
+@pytest.mark.parametrize("key", ["options", "option_values"])
+def test_too_many_options_are_refused(tmp_path: Path, key: str) -> None:
+    path = write_result_file(tmp_path / "a.jsonl", **{key: {f"o{n}": "1" for n in range(256)}})
+    assert len(read(path).context[key]) == 256
+    write_result_file(path, **{key: {f"o{n}": "1" for n in range(100_000)}})
+    reason = f":1: {key} has 100,000 names; a result file has at most 256"
+    assert refusal_message(path).endswith(reason)
+
+
 def test_the_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sparse").touch()
     os.truncate(tmp_path / "sparse", (1 << 30) + 1)
