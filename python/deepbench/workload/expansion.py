@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -121,7 +122,7 @@ def _ordering(error: ExpressionError, constants: Mapping[str, object]) -> str:
 
 
 def _layer_items(
-    model: Model, layer: Layer, phase: str, names: Mapping[str, int], target: Target
+    model: Model, layer: Layer, phase: str, names: dict[str, int], target: Target
 ) -> Iterator[Item]:
     step = Step(
         phase == "train", layer.words, layer.input_gradient, layer.weight_gradient,
@@ -139,14 +140,16 @@ def _layer_items(
         raise ModelError(f"{model.source}: layer {layer.name!r}: {error}") from None
 
 
-def _sizes(layer: Layer, names: Mapping[str, int]) -> dict[str, int]:
+def _sizes(layer: Layer, names: dict[str, int]) -> dict[str, int]:
     operator = OPERATORS[layer.op]
     sizes: dict[str, int] = {}
+    # A chain, because a copy for each size would cost layers times constants.
+    names_and_sizes = ChainMap(sizes, names)
     for key in operator.sizes:
         if key in layer.sizes:
             value = evaluate(layer.sizes[key], names)
         elif key in operator.defaults:
-            value = evaluate(operator.defaults[key], {**names, **sizes})
+            value = evaluate(operator.defaults[key], names_and_sizes)
         else:
             continue
         least = 0 if key in (*operator.may_be_zero, *operator.switches) else 1

@@ -32,6 +32,9 @@ _FOLDER = Path(__file__).parent.parent / "workloads"
 _SUFFIX = ".toml"
 _MAX_BYTES = 1 << 20
 _MAX_LINE_CHARACTERS = 4096  # the time for a dotted key grows with the square of its length
+# A part of a dotted key costs a kilobyte, and time by the number of parts before it.
+_MAX_LINE_DOTS = 100
+_MAX_DOTS = 50_000
 _MAX_LAYERS = 10_000
 _MAX_TEXT = 400  # characters
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")  # of a constant
@@ -143,8 +146,13 @@ def from_bytes(data: bytes, source: str, name: str) -> Model:
 
 
 def _parsed(data: bytes, source: str) -> Table:
-    if any(len(line) > _MAX_LINE_CHARACTERS for line in data.splitlines()):
-        raise ModelError(f"{source}: has a line of more than {_MAX_LINE_CHARACTERS:,} bytes")
+    for line in data.splitlines():
+        if len(line) > _MAX_LINE_CHARACTERS:
+            raise ModelError(f"{source}: has a line of more than {_MAX_LINE_CHARACTERS:,} bytes")
+        if line.count(b".") > _MAX_LINE_DOTS:
+            raise ModelError(f"{source}: has a line of more than {_MAX_LINE_DOTS} dots")
+    if (dots := data.count(b".")) > _MAX_DOTS:
+        raise ModelError(f"{source}: has {dots:,} dots; a model file has at most {_MAX_DOTS:,}")
     try:
         table: Table = tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError:

@@ -3,7 +3,9 @@ can have."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -610,3 +612,16 @@ def test_llama3_8b_on_several_devices() -> None:
     assert measured_gmac(part) == pytest.approx(measured_gmac(whole) / 8)
     assert [item.count for item in part.items if item.op == "all_reduce"] == [64]
     assert not [item for item in whole.items if item.op == "all_reduce"]
+
+
+def test_the_time_of_a_layer_does_not_grow_with_the_number_of_constants() -> None:
+    """Copying all constants for each size that has a default takes more than a minute here."""
+    constants = "".join(f"c{number} = 1\n" for number in range(60_000))
+    sizes = dict.fromkeys(("heads", "seq_q", "seq_kv", "dim"), 1)
+    layers = [{**layer_of("attention", **sizes), "name": f'"{n}"'} for n in range(5_000)]
+    text = f"{TRAINING}[constants]\n{constants}"
+    model = replace(model_of(layers[0], head=text), layers=model_of(*layers, head=TRAINING).layers)
+    repeated = replace(model, layers=10 * model.layers)
+    begin = time.process_time()
+    assert len(expand(repeated, "fwd", default_values(model, "fwd"), TARGET).items) == 50_000
+    assert time.process_time() - begin < 30
