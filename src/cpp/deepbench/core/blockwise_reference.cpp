@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/core/error_of_sums.hpp"
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/projection_bound.hpp"
 #include "deepbench/core/stratified_sample.hpp"
@@ -23,7 +24,6 @@ constexpr int64_t kComparedPlaces = 1 << 16;
 constexpr uint64_t kMinProjections = 256, kMaxProjections = uint64_t{1} << 14;
 constexpr uint64_t kWeightsOfRow = 4;
 constexpr uint32_t kPlaceStream = 32;  // random stream of the places
-constexpr double kRoundoffDouble = 1.0 / (uint64_t{1} << 53);
 
 uint64_t largest_divisor(uint64_t number, uint64_t most) {
   uint64_t divisor = std::min(number, most);

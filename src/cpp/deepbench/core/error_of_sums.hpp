@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
 #include "deepbench/core/expected_output.hpp"
 #include "deepbench/core/precision.hpp"
 
 namespace deepbench {
+
+inline constexpr double kRoundoffDouble = 1.0 / (uint64_t{1} << 53);
 
 // The error of sums that are rounded to the nearest, in any order, is about 0.4 sqrt(products)
 // sum_roundoff S: the factor leaves a margin of ten.

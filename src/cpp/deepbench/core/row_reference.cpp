@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "deepbench/core/error_of_sums.hpp"
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/stratified_sample.hpp"
 #include "deepbench/fill.h"
@@ -25,7 +26,6 @@ constexpr int64_t kLeastSampledRows = 3, kMostSampledRows = 256;
 constexpr int64_t kMinPart = 4;
 constexpr uint32_t kRows = 11, kPlaces = 13;  // random streams of the compared rows and elements
 constexpr double kDeviations = 6;
-constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
 
 // The sampled rows, and those that the reference adds.
 std::vector<int64_t> sampled_rows(const RowReference& reference) {

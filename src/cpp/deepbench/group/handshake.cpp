@@ -7,11 +7,12 @@
 #include "deepbench/core/blake2s.hpp"
 #include "deepbench/core/status.hpp"
 #include "deepbench/group/message.hpp"
+#include "deepbench/group/socket.hpp"
 
 namespace deepbench {
 namespace {
 
-constexpr size_t kKeyBytes = 32, kCodeBytes = 16, kNonceBytes = 16;
+constexpr size_t kKeyBytes = 32, kNonceBytes = 16;
 constexpr size_t kMaxReasonBytes = 4096, kMaxNameBytes = 256;
 
 // Derives a key from the secret, which may have any length. Without a secret, everyone can derive

@@ -23,8 +23,6 @@
 namespace deepbench {
 namespace {
 
-constexpr int kBacklog = 1024;        // ranks that connect at the same time
-constexpr int kRetryDelayMs = 20;     // between attempts to connect or to lock
 constexpr double kLockTimeoutS = 30;  // others hold the lock for less than a millisecond
 
 struct Process {

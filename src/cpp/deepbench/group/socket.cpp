@@ -23,13 +23,10 @@
 namespace deepbench {
 namespace {
 
-constexpr int kBacklog = 1024;     // ranks that connect at the same time
-constexpr int kRetryDelayMs = 20;  // between attempts to connect
 // Limit of one attempt; a machine that drops packets does not answer.
 constexpr double kAttemptTimeoutS = 5;
 constexpr int kKeepaliveProbes = 3;
 constexpr uint64_t kFirstReceivedBytes = 1 << 16;  // allocated before any byte of a message is read
-constexpr size_t kCodeBytes = 16;
 
 std::string error_text(int error) { return std::strerror(error); }
 

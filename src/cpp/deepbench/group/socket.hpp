@@ -13,6 +13,10 @@
 
 namespace deepbench {
 
+inline constexpr int kBacklog = 1024;     // ranks that connect at the same time
+inline constexpr int kRetryDelayMs = 20;  // between attempts to connect, or to lock
+inline constexpr size_t kCodeBytes = 16;  // of the code that authenticates a message
+
 // A machine that is silent this long counts as lost; DEEPBENCH_CONNECTION_TIMEOUT overrides it.
 inline constexpr double kKeepaliveS = 40;
 inline constexpr double kMinKeepaliveS = 4, kMaxKeepaliveS = 3600;

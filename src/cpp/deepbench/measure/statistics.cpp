@@ -18,10 +18,6 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-double mean_of(const std::vector<double>& samples) {
-  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
-}
-
 double median_error_if_independent(const std::vector<double>& samples) {
   constexpr double kMadToSigma = 1.4826;    // for a normal distribution
   constexpr double kMedianToMean = 1.2533;  // sqrt(pi / 2): the median's error against the mean's
@@ -37,6 +33,10 @@ double median(std::vector<double> samples) {
   std::nth_element(samples.begin(), middle, samples.end());
   if (samples.size() % 2) return *middle;
   return 0.5 * (*middle + *std::max_element(samples.begin(), middle));
+}
+
+double mean(const std::vector<double>& samples) {
+  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
 }
 
 std::vector<double> block_means(const std::vector<double>& samples, size_t length) {
@@ -59,15 +59,15 @@ double median_absolute_deviation(const std::vector<double>& samples) {
 
 double lag1_autocorrelation(const std::vector<double>& samples) {
   if (samples.size() < 3) return 0;
-  const double mean = mean_of(samples);
+  const double center = mean(samples);
   double covariance = 0, variance = 0;
   for (size_t i = 0; i < samples.size(); ++i) {
-    const double deviation = samples[i] - mean;
+    const double deviation = samples[i] - center;
     variance += deviation * deviation;
-    if (i + 1 < samples.size()) covariance += deviation * (samples[i + 1] - mean);
+    if (i + 1 < samples.size()) covariance += deviation * (samples[i + 1] - center);
   }
   // Equal samples differ from their mean only by its rounding error, all by the same amount.
-  const double rounding = 1e-14 * mean;
+  const double rounding = 1e-14 * center;
   const bool varies = variance > rounding * rounding * static_cast<double>(samples.size());
   return varies ? covariance / variance : 0;
 }
@@ -94,7 +94,7 @@ Statistics summarize(const std::vector<double>& samples) {
   s.min = sorted.front(), s.max = sorted.back();
   s.median = quantile(sorted, 0.5), s.q1 = quantile(sorted, 0.25), s.q3 = quantile(sorted, 0.75);
   s.p99 = quantile(sorted, 0.99);
-  s.mean = mean_of(sorted);
+  s.mean = mean(sorted);
   double squares = 0;
   for (double sample : sorted) squares += (sample - s.mean) * (sample - s.mean);
   s.stdev = s.n > 1 ? std::sqrt(squares / static_cast<double>(s.n - 1)) : 0;

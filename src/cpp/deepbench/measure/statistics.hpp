@@ -20,6 +20,8 @@ struct Statistics {
 // samples.
 DEEPBENCH_API Statistics summarize(const std::vector<double>& samples);
 
+DEEPBENCH_API double mean(const std::vector<double>& samples);
+
 DEEPBENCH_API double median(std::vector<double> samples);
 
 // The means of successive blocks of `length` samples; an incomplete last block is ignored.

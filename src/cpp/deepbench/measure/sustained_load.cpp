@@ -11,12 +11,12 @@ namespace deepbench {
 namespace {
 
 constexpr double kWindowNs = 0.5e9;
-constexpr double kSettledTolerance = 0.005;
+constexpr double kSteadyTolerance = 0.005;
 
 bool agree(const std::vector<double>& one, const std::vector<double>& other) {
   if (one.empty() || other.empty()) return one.empty() == other.empty();
   const double reference = median(one);
-  return std::abs(median(other) - reference) <= kSettledTolerance * reference;
+  return std::abs(median(other) - reference) <= kSteadyTolerance * reference;
 }
 
 }  // namespace

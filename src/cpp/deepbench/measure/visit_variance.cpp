@@ -19,10 +19,6 @@ constexpr double kLongestNs = 1e15;                    // no time in a result fi
 constexpr double kNormalQuantile = 1.959963984540054;  // quantile of 97.5 %
 constexpr double kNormalFrom = 1e6;  // as many degrees of freedom count as infinitely many
 
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 // The derivatives of the logarithm of the gamma function: the asymptotic series, after the
 // recurrence has made the argument large enough for it.
 double digamma(double x) {
@@ -71,9 +67,9 @@ double student_probability(double t, double degrees) {
 VisitVariance visit_variance(const std::vector<double>& medians_ns) {
   std::vector<double> logarithms;
   for (const double ns : medians_ns) logarithms.push_back(std::log(ns));
-  const double mean = mean_of(logarithms);
+  const double center = mean(logarithms);
   double squares = 0;
-  for (const double one : logarithms) squares += (one - mean) * (one - mean);
+  for (const double one : logarithms) squares += (one - center) * (one - center);
   const double degrees = static_cast<double>(medians_ns.size()) - 1;
   return {degrees, degrees > 0 ? squares / degrees : 0};
 }
@@ -92,14 +88,14 @@ VisitPrior fit_visit_prior(const std::vector<VisitVariance>& rows) {
     logarithms.push_back(std::log(std::max(row.variance, least)) - digamma(half) + std::log(half));
     expected_scatter.push_back(trigamma(half));
   }
-  const double mean = mean_of(logarithms);
+  const double center = mean(logarithms);
   double squares = 0;
-  for (const double one : logarithms) squares += (one - mean) * (one - mean);
+  for (const double one : logarithms) squares += (one - center) * (one - center);
   const double scatter = squares / static_cast<double>(logarithms.size() - 1);
-  const double excess = scatter - mean_of(expected_scatter);
-  if (excess <= 0) return {kInfinity, std::exp(mean)};
+  const double excess = scatter - mean(expected_scatter);
+  if (excess <= 0) return {kInfinity, std::exp(center)};
   const double half = inverse_trigamma(excess);
-  return {2 * half, std::exp(mean + digamma(half) - std::log(half))};
+  return {2 * half, std::exp(center + digamma(half) - std::log(half))};
 }
 
 VisitedTime combine_medians(const std::vector<double>& medians_ns, const VisitPrior& prior) {

@@ -28,10 +28,10 @@ struct NormGraph {
   GraphEngines engines;
 };
 
-class NormCall final : public GraphCall {
+class NormGraphCall final : public GraphCall {
  public:
-  NormCall(std::shared_ptr<const NormGraph> graph, const GraphExecution& execution,
-           NormOperands& operands, Stream& stream)
+  NormGraphCall(std::shared_ptr<const NormGraph> graph, const GraphExecution& execution,
+                NormOperands& operands, Stream& stream)
       : GraphCall(execution, stream),
         graph_(std::move(graph)),
         operands_(operands),
@@ -39,7 +39,7 @@ class NormCall final : public GraphCall {
         workspace_(execution.workspace_bytes()) {
     for (uint64_t copy = 0; copy < operands.copies(); ++copy)
       add_copy(graph_->operation.make_variant_pack(pointers(copy), workspace_.data()));
-    NormCall::operands_refilled();
+    NormGraphCall::operands_refilled();
   }
 
   void operands_refilled() override { prepare_statistics(operands_, stream_); }
@@ -88,7 +88,7 @@ class CudnnNormPlan final : public plugin::Plan {
     Stream& stream = Stream::of(options_.device);
     auto operands = std::make_unique<NormOperands>(norm_, copies_, parse_inputs(options_.inputs),
                                                    options_.seed, NormMemory(stream));
-    auto call = std::make_unique<NormCall>(graph_, execution(), *operands, stream);
+    auto call = std::make_unique<NormGraphCall>(graph_, execution(), *operands, stream);
     return std::make_unique<PreparedKernel>(stream, copies_, std::move(operands), std::move(call));
   }
 

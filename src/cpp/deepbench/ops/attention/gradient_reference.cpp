@@ -39,9 +39,8 @@ constexpr double kFullOutputs = 1 << 18;
 // The most products of the rows of compared keys.
 constexpr double kMostKeyWork = double(int64_t{1} << 33);
 constexpr int64_t kSampledKeys = 4;
-constexpr int64_t kMinPart = 1 << 18;  // products for which a further thread pays off
-constexpr double kDeviations = 6;      // for projections, as in the reference of the output
-constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
+constexpr int64_t kMinPart = 1 << 18;       // products for which a further thread pays off
+constexpr double kDeviations = 6;           // for projections, as in the reference of the output
 constexpr double kMeanSquareOfValues = 21;  // of V in the inputs "integers": 1, 9, 25 and 49
 
 double square(double x) { return x * x; }

@@ -33,7 +33,6 @@ constexpr int64_t kMinPart = 1 << 16;  // elements for which a further thread pa
 // Weights of a projection are uniform in [-1, 1): sums of six times the root of the squared bounds
 // are more than ten standard deviations.
 constexpr double kDeviations = 6;
-constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
 constexpr double kLargestInteger = 7;  // of V in the inputs "integers"
 
 // The factors of the values in the sums over the keys.

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "deepbench/core/error_of_sums.hpp"
 #include "deepbench/core/input_generator.hpp"
 #include "deepbench/core/parallel.hpp"
 #include "deepbench/core/stratified_sample.hpp"
@@ -30,7 +31,6 @@ constexpr uint32_t kPlaces = 23;  // random stream of the compared places
 constexpr int64_t kMinPart = 1 << 16;
 constexpr int64_t kBlock = 1024;
 constexpr double kSlopeDeviations = 4;  // as in run/row/verify.cpp
-constexpr double kRoundoffDouble = 1.0 / (int64_t{1} << 53);
 // The number of roundings of an element's own operations in float: the subtraction, products and
 // sums.
 constexpr double kRoundings = 6;
