@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "../../fake_backend.hpp"
 
@@ -201,12 +203,22 @@ TEST_CASE("energy is measured when it is asked for, over a span of its own") {
   CHECK(asked.metrics[0].better == "lower");
   CHECK(asked.metrics[0].value == 1.0 / 2200);  // one joule in 2.2 s of calls of 1 ms
   CHECK(fake_row("time 1e6", kProblem).metrics.empty());
-  const Row back = fake_row("time 1e6; energy -1", kProblem, "energy=yes ceilings=no");
-  CHECK(back.status == Status::kOk);
-  CHECK(back.metrics.empty());
-  REQUIRE(back.notes.size() == 1);
-  CHECK(back.notes[0] ==
-        "no energy: energy: the backend gave an impossible answer: a counter that runs back");
+}
+
+TEST_CASE("a counter of energy that no working device has gives a note and no figure") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"-1", "runs back"}, {"0", "stands still"}, {"3e5", "jumps"}};
+  for (const auto& [joules, fault] : cases) {
+    CAPTURE(joules);
+    const Row row =
+        fake_row("time 1e6; energy " + std::string(joules), kProblem, "energy=yes ceilings=no");
+    CHECK(row.status == Status::kOk);
+    CHECK(row.metrics.empty());
+    REQUIRE(row.notes.size() == 1);
+    CHECK(row.notes[0] ==
+          "no energy: energy: the backend gave an impossible answer: a counter that " +
+              std::string(fault));
+  }
 }
 
 TEST_CASE("the regime is on the row") {

@@ -323,7 +323,9 @@ TEST_CASE("resumed, a trial makes one batch of what another has measured, and go
     samples.per_call_ns = {100e3};
     trial.resume(samples);
     CHECK(stages.device_ns == 500e3);
-    CHECK(trial.run_for(900e3) == 10);
+    const Trial::Span span = trial.run_for(900e3);
+    CHECK(span.calls == 10);
+    CHECK(span.elapsed_ns == 1e6);
     CHECK(trial.time_single_calls() == std::vector<double>(100, 100e3));
   }
   const auto calls = kernel_calls(folder);

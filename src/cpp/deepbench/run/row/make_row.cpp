@@ -15,6 +15,7 @@ namespace deepbench {
 namespace {
 
 constexpr double kEnergySpanNs = 2.2e9;  // energy counters are updated slowly
+constexpr double kMostWatts = 1e5;       // of one device
 
 // Measures with single calls what batches hide: the spread between the ranks of a collective, and
 // whether it returns the same bits every time.
@@ -111,6 +112,17 @@ void repeat_measurement(const RowContext& context, const Plan& plan, TrialSlot& 
   steps.repetition = std::move(repetition);
 }
 
+// Throws RowFailure for what no counter of a working device shows after `elapsed_ns`.
+void require_possible_energy(double joules, double elapsed_ns) {
+  std::string fault;
+  if (joules < 0) fault = "runs back";
+  if (joules == 0) fault = "stands still";
+  if (joules > kMostWatts * elapsed_ns / 1e9) fault = "jumps";
+  if (!fault.empty())
+    throw RowFailure(Status::kFailed,
+                     "energy: the backend gave an impossible answer: a counter that " + fault);
+}
+
 }  // namespace
 
 Plan admit_or_throw(const RowRequest& request, const RowContext& context) {
@@ -153,12 +165,10 @@ ExtraMetrics measure_energy(const RowContext& context, const Plan& plan, Trial& 
   const int device = int(plan.options.device);
   try {
     const double before = context.backend.energy_joules(device);
-    const uint64_t calls = trial.run_for(kEnergySpanNs);
+    const Trial::Span span = trial.run_for(kEnergySpanNs);
     const double spent = context.backend.energy_joules(device) - before;
-    if (spent < 0)
-      throw RowFailure(Status::kFailed,
-                       "energy: the backend gave an impossible answer: a counter that runs back");
-    extras.metrics.push_back({"energy", "J", "lower", spent / double(calls)});
+    require_possible_energy(spent, span.elapsed_ns);
+    extras.metrics.push_back({"energy", "J", "lower", spent / double(span.calls)});
   } catch (const RowFailure& failure) {
     if (failure.status() == Status::kDeviceLost) throw;
     extras.notes.push_back(std::string("no energy: ") + failure.what());

@@ -198,14 +198,14 @@ RepeatedCalls Trial::repeat_calls() {
   return made;
 }
 
-uint64_t Trial::run_for(double span_ns) {
+Trial::Span Trial::run_for(double span_ns) {
   Stopwatch watch;
   timed_.require_first_inputs();
-  uint64_t calls = 0;
-  for (double spent_ns = 0; spent_ns < span_ns; calls += samples_->batch)
-    spent_ns += timed_.time_without_rest(samples_->batch).elapsed_ns;
+  Span span;
+  for (; span.elapsed_ns < span_ns; span.calls += samples_->batch)
+    span.elapsed_ns += timed_.time_without_rest(samples_->batch).elapsed_ns;
   stages_.measure_ns += watch.lap_ns();
-  return calls;
+  return span;
 }
 
 Measurement Trial::run_once() {

@@ -46,9 +46,14 @@ class DEEPBENCH_API Trial {
   std::vector<double> sample(int count, double span_ns,
                              double max_call_ns = std::numeric_limits<double>::infinity());
 
-  // Repeats the measured batches without rests for at least `span_ns` of device time, and returns
-  // the number of calls. Requires measure() or resume() before it.
-  uint64_t run_for(double span_ns);
+  // Consecutive calls and the device time of all of them.
+  struct Span {
+    uint64_t calls = 0;
+    double elapsed_ns = 0;
+  };
+  // Repeats the measured batches without rests for at least `span_ns` of device time. Requires
+  // measure() or resume() before it.
+  Span run_for(double span_ns);
 
   // Makes one call between markers, and nothing else.
   Measurement run_once();
